@@ -64,6 +64,7 @@ bench: compiled  ## speed and start-up, with the stated ratios checked
 	$(BIN)/python bench/nystroem.py --check
 	$(BIN)/python bench/newton.py --check
 	$(BIN)/python bench/budget.py --check
+	if [ -n "$(ONKEL_DATA)" ]; then $(BIN)/python bench/defaults.py --check; fi
 	$(BIN)/python bench/additive.py --check
 	$(BIN)/python bench/functional_sgd.py --check
 	$(BIN)/python bench/estimators.py --check

@@ -44,9 +44,9 @@ FIRST_ORDER: dict[str, Any] = {
     "RBP": onkel.RBP(KERNEL, BUDGET),
     "Forgetron": onkel.Forgetron(KERNEL, BUDGET),
     "BPAS": onkel.BPAS(KERNEL, BUDGET),
-    "BOGD": onkel.BOGD(KERNEL, BUDGET),
-    "BOGD, weighted": onkel.BOGD(KERNEL, BUDGET, weighted=True),
-    "NORMA": onkel.NORMA(KERNEL, budget=BUDGET),
+    "BOGD": onkel.BOGD(KERNEL, BUDGET, step=0.2, cap=10.0),
+    "BOGD, weighted": onkel.BOGD(KERNEL, BUDGET, step=0.2, cap=10.0, weighted=True),
+    "NORMA": onkel.NORMA(KERNEL, lam=0.01, budget=BUDGET),
     "NOGD": onkel.NOGD(KERNEL, budget=BUDGET, rank=RANK),
 }
 OTHERS: dict[str, Any] = {
@@ -60,7 +60,13 @@ OTHERS: dict[str, Any] = {
 
 
 def forks(rows: int) -> onkel.FORKS:
-    return onkel.FORKS(KERNEL, budget=BUDGET, period=int(0.3 * rows))
+    """With the sizes of its paper."""
+    return replace(onkel.FORKS.as_published(rows), kernel=KERNEL)
+
+
+def skegd(rows: int) -> onkel.SkeGD:
+    """With the sizes of its paper."""
+    return replace(onkel.SkeGD.as_published(rows), kernel=KERNEL)
 
 
 def in_numpy(X: Array, points: Array) -> Array:
@@ -149,10 +155,11 @@ def everybody() -> None:
         return
     for heading in ("", *sets):
         shown.add_column(heading, justify="left" if not heading else "right")
-    for who, learner in ({"FORKS as in its paper": None} | FIRST_ORDER | OTHERS).items():
+    as_published = {"FORKS as in its paper": forks, "SkeGD as in its paper": skegd}
+    for who, learner in (as_published | FIRST_ORDER | OTHERS).items():
         cells = []
         for X, y in sets.values():
-            one = forks(len(y)) if learner is None else learner
+            one = learner(len(y)) if who in as_published else learner
             took = in_turns(1, one=partial(learn, one, X, y))["one"]
             wrong = np.mean(onkel.measure.mistakes(one.learn(one.init(X.shape[1]), X, y), y))
             cells.append(f"{1e6 * took / len(y):.2f}  {100 * wrong:5.1f} %")

@@ -223,7 +223,7 @@ class RankOne(Inverting):
 
 
 def against_inverting(verdicts: Verdicts, name: str, X: Array, y: Array) -> None:
-    learner = onkel.ProsNKONS(loss=LOSS, budget=BUDGET)
+    learner = onkel.ProsNKONS(loss=LOSS, budget=BUDGET, restart=True)
     state = just_full(learner, X, y)
     rows = slice(state.rows, state.rows + NUMPY_ROWS)
     ways = {way.__name__: way(learner, state.span.points) for way in (Inverting, Solving, RankOne)}
@@ -257,7 +257,7 @@ def family(name: str, X: Array, y: Array) -> None:
     learners: dict[str, tuple[Learner, int]] = {
         "NewtonFeatures": (onkel.NewtonFeatures(loss=LOSS), len(X)),
         "ProsNKONS": (onkel.ProsNKONS(loss=LOSS, budget=BUDGET), len(X)),
-        "ProsNKONS, restart=False": (onkel.ProsNKONS(loss=LOSS, budget=BUDGET, restart=False), len(X)),
+        "ProsNKONS, restart=True": (onkel.ProsNKONS(loss=LOSS, budget=BUDGET, restart=True), len(X)),
         "SketchedKONS": (onkel.SketchedKONS(loss=LOSS), KONS_ROWS),
         "KONS": (onkel.KONS(loss=LOSS), KONS_ROWS),
     }

@@ -167,7 +167,7 @@ def test_intervals_and_probabilities_are_those_of_new_rows(tmp_path: Path) -> No
 def test_a_function_that_has_just_started_anew_is_not_handed_out() -> None:
     rows, y = onkel.data.rings(1001, seed=0)
     for kinds in (y, np.where(y > 0, 2, np.arange(1001) % 2)):
-        learner = onkel.FORKS(onkel.Gaussian(1.0), buffer=50)
+        learner = onkel.FORKS(onkel.Gaussian(1.0), buffer=50, restart=True)
         before, after = (onkel.Classifier(learner).fit(rows[:count], kinds[:count]).score(rows, kinds) for count in (1000, 1001))
         assert after > before - 0.05
         stream = onkel.Classifier(learner).partial_fit(rows, kinds)

@@ -207,7 +207,7 @@ class TestCoins:
 class TestChosenSpan:
     def filled(self, X: Array, y: Array, **settings: Any) -> tuple[ProsNKONS, Any]:
         """A learner whose dictionary holds all rows of X, which it has otherwise forgotten: the last one to join restarted it."""
-        learner = ProsNKONS(dictionary=onkel.Uniform(rate=1.0), budget=len(X), **settings)
+        learner = ProsNKONS(dictionary=onkel.Uniform(rate=1.0), budget=len(X), restart=True, **settings)
         state = learner.init(X.shape[1])
         learner.learn(state, X, y)
         assert len(state.span.points) == len(X)
@@ -319,7 +319,7 @@ EVERY_CLIP = [
     onkel.SketchedKONS(),
     onkel.ProsNKONS(),
     onkel.NewtonFeatures(),
-    onkel.FORKS(loss=onkel.Square(), budget=10),
+    onkel.FORKS(loss=onkel.Square(), budget=10, clip=1.0),
 ]
 
 

@@ -123,7 +123,8 @@ def _basis(state: Any) -> onkel.Basis:
 
 def test_forks_is_the_newton_step_on_its_features() -> None:
     X, y = _labelled(400)
-    learner = onkel.FORKS(KERNEL, onkel.SquaredHinge(), buffer=40, sketch=30, landmarks=10, rank=8, max_updates=0, alpha=0.1)
+    sizes: dict[str, Any] = {"buffer": 40, "sketch": 30, "landmarks": 10, "rank": 8, "period": 10_000, "max_updates": 0}
+    learner = onkel.FORKS(KERNEL, onkel.SquaredHinge(), **sizes, alpha=0.1, clip=1.0)
     state, t = _stage_two(learner, X, y)
     newton = onkel.NewtonFeatures(_basis(state), onkel.SquaredHinge(), alpha=0.1, clip=1.0, curvature=0.5)
     other = newton.init(3)
@@ -142,11 +143,14 @@ def test_skegd_without_updates_is_gradient_descent_on_fixed_features() -> None:
 
 
 def test_a_reset_forgets_and_a_refit_does_not() -> None:
-    """Right after an update FORKS knows the row of the update alone, and SkeGD what it knew, as far as the new map can say it."""
+    """Right after an update FORKS that restarts knows the row of the update alone; FORKS that does not, and SkeGD, know what they
+    knew, as far as the new map can say it."""
     X, y = _labelled(600)
+    sizes: dict[str, Any] = {"buffer": 40, "sketch": 80, "landmarks": 16, "rank": 12, "period": 500}
     cases: list[tuple[Any, bool]] = [
-        (onkel.FORKS(KERNEL, buffer=40, sketch=80, landmarks=16, rank=12, period=500, clip=1e6), True),
-        (onkel.SkeGD(KERNEL, buffer=40, sketch=80, landmarks=16, rank=12, period=500), False),
+        (onkel.FORKS(KERNEL, **sizes, clip=1e6, restart=True), True),
+        (onkel.FORKS(KERNEL, **sizes, alpha=10.0), False),
+        (onkel.SkeGD(KERNEL, **sizes), False),
     ]
     for learner, forgets in cases:
         state = learner.init(3)
@@ -173,6 +177,21 @@ def test_the_map_freezes_after_its_last_update() -> None:
     assert "no longer changes" in learner.notes(state)[0]
     learner.learn(state, X[400:], y[400:])
     assert np.array_equal(Z, state.sketch.map)
+
+
+@pytest.mark.parametrize("restart", [True, False])
+def test_resets_go_on_when_the_map_is_frozen(restart: bool) -> None:
+    X, y = _labelled(1001)
+    learner = onkel.FORKS(KERNEL, buffer=40, sketch=30, landmarks=10, rank=8, period=500, max_updates=1, restart=restart)
+    state = learner.init(3)
+    learner.learn(state, X[:1000], y[:1000])
+    before, entropy = learner.predict(state, X), np.linalg.slogdet(state.matrix)[1]
+    learner.learn(state, X[1000:], y[1000:])
+    after, fresh = learner.predict(state, X), learner.alpha * np.eye(8)
+    assert state.sketch.updates == 1
+    assert np.linalg.matrix_rank(state.matrix.T @ state.matrix - fresh, tol=1e-9) <= 1  # A has seen one row at most
+    assert np.linalg.slogdet(state.matrix)[1] < entropy
+    assert (np.linalg.norm(after - before) < 0.5 * np.linalg.norm(before)) == (not restart)
 
 
 _SMALL = onkel.FORKS(buffer=30, sketch=40, landmarks=10, rank=8, period=150)

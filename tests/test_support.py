@@ -51,7 +51,7 @@ PARENTS: list[tuple[Any, Any]] = [
     (onkel.Forgetron(KERNEL, budget=ROWS), PERCEPTRON),
     (onkel.Projectron(KERNEL, budget=ROWS), PERCEPTRON),
     (onkel.BPAS(KERNEL, budget=ROWS, aggressiveness=0.7), onkel.PassiveAggressive(KERNEL, aggressiveness=0.7)),
-    (onkel.BOGD(KERNEL, budget=ROWS, lam=0.02), onkel.NORMA(KERNEL, step=0.2, lam=0.02)),
+    (onkel.BOGD(KERNEL, budget=ROWS, step=0.2, lam=0.02), onkel.NORMA(KERNEL, step=0.2, lam=0.02)),
     (onkel.NORMA(KERNEL, lam=0.02, budget=ROWS), onkel.NORMA(KERNEL, lam=0.02)),
     *[(onkel.NOGD(KERNEL, loss, budget=ROWS), KOGD[loss]) for loss in LOSSES],
     *[(onkel.SkeGD(KERNEL, loss, budget=ROWS), KOGD[loss]) for loss in LOSSES],
@@ -297,6 +297,21 @@ def test_what_is_projected_away_is_orthogonal_to_the_points(kind: Any) -> None:
     learner.check(state)
 
 
+@pytest.mark.once
+@pytest.mark.parametrize("kind", [onkel.Projectron, onkel.ProjectronPP])
+def test_without_a_budget_a_larger_threshold_keeps_fewer_points(kind: Any) -> None:
+    X, y = onkel.data.rings(3000, noise=0.3, seed=0)
+    states = [learnt(kind(KERNEL, budget=None, threshold=threshold), X, y)[0] for threshold in (0.05, 0.2, 0.5)]
+    sizes = [int(state.support.size[0]) for state in states]
+    assert sizes == sorted(sizes, reverse=True)
+    assert len(set(sizes)) == 3
+    for state, threshold in zip(states, (0.05, 0.2, 0.5), strict=True):
+        points = state.support.known
+        for i in range(1, len(points)):  # each point was farther than η from the span of those before it
+            K, k = KERNEL(points[:i], points[:i]), KERNEL(points[:i], points[i : i + 1])[:, 0]
+            assert 1.0 - k @ np.linalg.lstsq(K, k, rcond=None)[0] > 0.99 * threshold**2
+
+
 def test_nogd_starts_its_second_stage_from_the_function_of_the_first() -> None:
     X, y = stream()
     for rank in (7, 20):
@@ -363,9 +378,10 @@ def test_memory_becomes_a_budget() -> None:
         assert onkel.nbytes(make(budget).init(5)) <= 300_000 < onkel.nbytes(make(budget + 1).init(5))
     with pytest.raises(onkel.InputError, match="raise nbytes"):
         onkel.budget_for(lambda b: onkel.RBP(budget=b), nbytes=10, dim=5)
-    blocks = onkel.budget_for(lambda b: onkel.FORKS(budget=b, blocks=4), nbytes=300_000, dim=5)
+    blocks = onkel.budget_for(lambda b: onkel.FORKS(budget=b, sketch=b, blocks=4), nbytes=300_000, dim=5)
     assert blocks % 4 == 0
-    assert onkel.FORKS(budget=blocks, blocks=4).footprint(5) <= 300_000 < onkel.FORKS(budget=blocks + 4, blocks=4).footprint(5)
+    held, more = (onkel.FORKS(budget=b, sketch=b, blocks=4).footprint(5) for b in (blocks, blocks + 4))
+    assert held <= 300_000 < more
     with pytest.raises(onkel.InputError, match="budget must be at least 2"):
         onkel.budget_for(lambda b: onkel.BOGD(budget=b), nbytes=20, dim=5)
     with pytest.raises(onkel.InputError, match="use its argument"):
@@ -380,9 +396,11 @@ def test_memory_becomes_a_budget() -> None:
         (lambda: onkel.NORMA(step=2.0, lam=0.5), "NORMA: step times lam must be below 1, got 1"),
         (lambda: onkel.SkeGD(step=2.0, lam=0.5), "SkeGD: step times lam must be below 1"),
         (lambda: onkel.NOGD(budget=5, rank=6), "NOGD: rank must be at most budget, 5, got 6"),
+        (lambda: onkel.FORKS(lam=2.0), "FORKS: lam must be at most alpha, 1, unless restart=True; got 2"),
         (lambda: onkel.FORKS(sketch=10, blocks=3), "FORKS: sketch must be a multiple of blocks, 3, got 10"),
         (lambda: onkel.FORKS(buffer=5, landmarks=6), "FORKS: landmarks must be at most buffer, 5, got 6"),
         (lambda: onkel.FORKS(sketch=5, landmarks=2, rank=6), "FORKS: rank must be at most sketch, 5, got 6"),
+        (lambda: onkel.ProjectronPP(budget=None), "without a budget threshold must be positive, got 0; try threshold=0.1"),
         (lambda: onkel.Projectron(threshold=-1.0), "Projectron: threshold must be at least 0"),
     ],
 )

@@ -6,14 +6,14 @@ s_m = 0.2 s_p landmarks and k = 0.1 B coordinates. Where the text is silent, set
 the Gaussian kernel is 50 for SkeGD and FORKS and 8 for all others, NOGD has the buffer of SkeGD and FORKS, PROS-N-KONS takes at
 most 100 points, with η = 1/16. The paper's step of FOGD is for features without the factor 1/√D. onkel's features have this factor,
 so onkel's step is the paper's times D, the number of frequencies. SkeGD is regularised by λ = 0.01; FORKS is not, neither in
-Algorithm 1 nor in the code.
+Algorithm 1 nor in the code. BOGD, SkeGD and FORKS start from their `as_published`.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -89,7 +89,7 @@ def projectron(at: Setting, seed: int = 0) -> Any:
 
 
 def bogd(at: Setting, seed: int = 0) -> Any:
-    return onkel.BOGD(at.kernel, budget=at.budget, step=STEP, lam=1.0 / at.rows**2, seed=seed)
+    return replace(onkel.BOGD.as_published(at.rows), kernel=at.kernel, budget=at.budget, seed=seed)
 
 
 def fogd(at: Setting, seed: int = 0) -> Any:
@@ -102,15 +102,15 @@ def nogd(at: Setting, seed: int = 0) -> Any:
 
 
 def pros_n_kons(at: Setting, seed: int = 0) -> Any:
-    return onkel.ProsNKONS(at.kernel, at.loss, curvature=1.0 / 16.0, budget=PROS_N_KONS_POINTS, seed=seed)
+    return onkel.ProsNKONS(at.kernel, at.loss, curvature=1.0 / 16.0, restart=True, budget=PROS_N_KONS_POINTS, seed=seed)
 
 
 def skegd(at: Setting, seed: int = 0) -> Any:
-    return onkel.SkeGD(**at.sketching, step=STEP, lam=0.01, seed=seed)
+    return replace(onkel.SkeGD.as_published(at.rows), **at.sketching, seed=seed)
 
 
 def forks(at: Setting, seed: int = 0) -> Any:
-    return onkel.FORKS(**at.sketching, step=STEP, alpha=0.01, curvature=0.5, seed=seed)
+    return replace(onkel.FORKS.as_published(at.rows), **at.sketching, seed=seed)
 
 
 PAPER: dict[str, Callable[[Setting, int], Any]] = {

@@ -90,9 +90,9 @@ METHODS = {
     "FORKS": Stated("O(Bk + k²)", (1, 2), "O(log T)", RED),
 }
 VARIANTS: dict[str, dict[str, int]] = {
-    "FORKS, no updates": {"max_updates": 0},
+    "FORKS, no updates": {"period": NO_UPDATES, "max_updates": 0},
     "FORKS, k = 40": {"rank": 40, "landmarks": 50},
-    "FORKS, k = 40, no updates": {"rank": 40, "landmarks": 50, "max_updates": 0},
+    "FORKS, k = 40, no updates": {"rank": 40, "landmarks": 50, "period": NO_UPDATES, "max_updates": 0},
 }
 VARIANT_STYLES = dict(zip(("FORKS", *VARIANTS), ((RED, "-"), (RED, "--"), (SKY, "-"), (SKY, "--")), strict=True))
 SPAN_POINTS, RANKS, CLIPS = 200, [10, 20, 40], [1.0, 2.0, 5.0]

@@ -96,7 +96,9 @@ def nystroem(awv: bool) -> Callable[[Task, int], Any]:
 
 
 def pros_n_kons(task: Task, rows: int) -> Any:
-    return onkel.ProsNKONS(onkel.Gaussian(task.width), onkel.Square(), alpha=LAM, clip=1.0, dictionary=KORS, budget=None)
+    return onkel.ProsNKONS(
+        onkel.Gaussian(task.width), onkel.Square(), alpha=LAM, clip=1.0, dictionary=KORS, restart=True, budget=None
+    )
 
 
 def fogd(task: Task, rows: int) -> Any:

@@ -1,7 +1,8 @@
 """FORKS from its definition: the online Newton step of newton_features.py on the map of sketched.py, dense A and linear solves.
 
 The first map is of Φ_pp, its w fits f of stage 1 on the buffer, and A = αI. An update makes a map of VΣVᵀ + Φ_pp − (Φ_pp before),
-with the V and Σ of the old map, but every 50th of Φ_pp itself; then A = αI and w = 0. Round t = 1, 2, … of the rows learnt:
+with the V and Σ of the old map, but every 50th of Φ_pp itself. In a round of update, and in later ones whose t `period` divides,
+A = αI, and w = 0 if `restart`, else the w that comes closest to the old f on the landmarks. Round t = 1, 2, … of the rows learnt:
 
     ȳ = φ·w,    h = sign(ȳ) max(|ȳ| − C, 0),    score = ȳ − h,    g = ℓ'(score, y)
     w ← w − (h/q) A⁻¹φ,  q = φ·A⁻¹φ                          left out where αq ≤ 1e-12 k(x, x)
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 import onkel
 from tests.oracle import remembered, sketched
 from tests.oracle.newton_features import excess, slope, visited
-from tests.oracle.sketched import Map, built, due, mapped, sizes, sketch, stage_one
+from tests.oracle.sketched import Map, built, carried, due, mapped, sizes, sketch, stage_one
 
 Array = NDArray[np.float64]
 
@@ -78,10 +79,12 @@ def run(learner: onkel.FORKS, X: Array, y: Array, weight: Array | None = None) -
         out.append(full if learner.project_on_current else full - excess(full, learner.clip))
         if u[i] == 0:
             continue
-        joins = due(learner, t, updates)
+        joins, old = due(learner, t, updates), phi
         if joins:
             updates += 1
-            phi, A, w = updated(learner, K, phi, i, updates), first, np.zeros(len(w))
+            phi = updated(learner, K, phi, i, updates)
+        if t % learner.period == 0:
+            A, w = first, np.zeros(len(w)) if learner.restart else carried(K, phi, old, w) if joins else w
         x, own, t = phi(K, i), float(K[i, i]), t + 1
         if learner.project_on_current:
             g = slope(learner, float(x @ w), y[i])
@@ -102,10 +105,12 @@ def scores(learner: onkel.FORKS, X: Array, y: Array, weight: Array | None = None
 
 
 _GAUSSIAN = onkel.Gaussian(width=2.0)
-_BASE = onkel.FORKS(kernel=_GAUSSIAN, buffer=24, sketch=20, landmarks=10, rank=7, alpha=0.1, clip=1.2, curvature=None)
-HINGE = onkel.FORKS(kernel=_GAUSSIAN, budget=15, landmarks=10, rank=8, period=25)
+_BASE = onkel.FORKS(kernel=_GAUSSIAN, buffer=24, sketch=20, landmarks=10, rank=7, alpha=0.1, clip=1.2, curvature=None, restart=True)
+HINGE = onkel.FORKS(kernel=_GAUSSIAN, budget=15, sketch=15, landmarks=10, rank=8, period=25, alpha=0.01, clip=1.0)
 FALLING = replace(_BASE, landmarks=7, period=20, blocks=2, max_updates=8, growing_landmarks=True, seed=1)
-LOGISTIC = replace(_BASE, loss=onkel.Logistic(), period=60, blocks=4, step=0.4, lam=0.01, step_uses_old_matrix=True, seed=2)
+LOGISTIC = replace(
+    _BASE, loss=onkel.Logistic(), period=60, blocks=4, step=0.4, lam=0.01, step_uses_old_matrix=True, restart=False, seed=2
+)
 SQUARE = replace(_BASE, loss=onkel.Square(), period=50, alpha=0.5, clip=0.6, project_on_current=True, seed=3)
 BOTH = replace(
     SQUARE,
@@ -117,6 +122,7 @@ BOTH = replace(
     max_updates=3,
     growing_landmarks=True,
     step_uses_old_matrix=True,
+    restart=False,
 )
 OFTEN = replace(_BASE, kernel=onkel.Gaussian(width=1.0), period=4, clip=1.0, curvature=0.5, max_updates=60, seed=5)
 RANK = replace(

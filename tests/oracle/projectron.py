@@ -7,7 +7,8 @@ tell, Δ² ≤ 1e-12 k(x, x) (1 + d·d); else x is stored with coefficient y. Pr
 
     ℓ = 1 − y f,    τ = min(ℓ / k·d, 1),    a ← a + τ y d where τ (2ℓ − τ k·d − 2UΔ) ≥ 0,    U = ¼ √((B + 1) / ln(B + 1))
 
-with B the budget, unless k·d = 0. The solve is that of pkawv.py, in extended precision: crowded points are nearly dependent.
+with B the budget, unless k·d = 0; with a threshold η > 0 instead: τ = min(ℓ / k·d, 1, 2 (ℓ − Δ/η) / k·d), if that is positive.
+The solve is that of pkawv.py, in extended precision: crowded points are nearly dependent.
 """
 
 from math import log, sqrt
@@ -35,8 +36,8 @@ def projected(now: Round) -> tuple[Array, float, float]:
 
 
 def rule(learner: Learner) -> Rule:
-    B = learner.budget
-    U = sqrt((B + 1) / log(B + 1)) / 4
+    B, eta = learner.budget, learner.threshold
+    U = sqrt((B + 1) / log(B + 1)) / 4 if B is not None else 0.0
 
     def learnt(now: Round) -> tuple[list[Term], str]:
         margin = now.y * now.f
@@ -46,7 +47,9 @@ def rule(learner: Learner) -> Rule:
         delta, tau, loss = sqrt(squared), 1.0, 1 - margin
         if not now.mistaken:
             tau, why = min(loss / inside, 1.0) if inside > 0 else 0.0, "margin"
-            if inside == 0 or tau * (2 * loss - tau * inside - 2 * U * delta) < 0:
+            if eta > 0 and inside > 0:
+                tau = min(tau, 2 * (loss - delta / eta) / inside)
+            if inside == 0 or tau <= 0 or (eta == 0 and tau * (2 * loss - tau * inside - 2 * U * delta) < 0):
                 return now.terms, "no gain"
         elif squared <= 1e-12 * now.own * (1 + float(d @ d)):
             why = "spanned"
@@ -78,6 +81,8 @@ STAGES = {
     onkel.Projectron(kernel=onkel.Polynomial(degree=2), budget=30): _PERCEPTRON | {"spanned"},
     onkel.ProjectronPP(kernel=onkel.Gaussian(width=1.0), budget=50): _PERCEPTRON | {"spanned", "full", "margin", "no gain"},
     onkel.ProjectronPP(kernel=onkel.Laplacian(width=6.0), threshold=0.4): _PERCEPTRON | {"near", "margin", "no gain"},
+    onkel.Projectron(kernel=onkel.Gaussian(width=2.0), budget=None, threshold=0.2): _PERCEPTRON | {"near"},
+    onkel.ProjectronPP(kernel=onkel.Gaussian(width=2.0), budget=None, threshold=0.3): _PERCEPTRON | {"near", "margin", "no gain"},
 }
 SMALL = tuple(STAGES)
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 import onkel
 from tests.oracle import remembered, sketched
 from tests.oracle.newton_features import slope
-from tests.oracle.sketched import Map, built, due, fitted, mapped, sizes, sketch, stage_one
+from tests.oracle.sketched import Map, built, carried, due, mapped, sizes, sketch, stage_one
 
 Array = NDArray[np.float64]
 
@@ -27,10 +27,7 @@ def updated(learner: onkel.SkeGD, K: Array, phi: Map, w: Array, i: int) -> tuple
     """The map after row i has joined, and the weights that come closest to the old f on its landmarks."""
     points = [*phi.points, i]
     new = mapped(learner, K, points, sketch(learner, K, points))
-    coef = np.zeros(len(new.landmarks))
-    coef[: len(phi.landmarks)] = phi.Z @ w
-    K_LL = K[np.ix_(new.landmarks, new.landmarks)]
-    return new, fitted(K_LL @ new.Z, K_LL @ coef)
+    return new, carried(K, new, phi, w)
 
 
 @remembered

@@ -13,6 +13,7 @@ matrix of all points that have joined,
 with the `rank` leading eigenpairs in V and Σ. Eigenvalues below 1e-12 of the largest count as 0, as do singular values of Φ_pm
 and of any least squares problem below 1e-6 of the largest. A round t (rows learnt before) of stage 2 is one of update where
 `period` divides t and fewer than `max_updates` were made: its row is scored, then joins; the new map is made, and learns the row.
+FORKS resets its matrix in these rounds, and in every later one whose t `period` divides.
 """
 
 from dataclasses import dataclass
@@ -46,9 +47,10 @@ class Map:
 def sizes(learner: Learner) -> tuple[int, int, int, int]:
     """Points in the buffer, columns of S, landmarks in the buffer, rank."""
     buffer = 2 * learner.budget if learner.buffer is None else learner.buffer
-    sketch = learner.budget if learner.sketch is None else learner.sketch
-    landmarks = max(1, sketch // 5) if learner.landmarks is None else learner.landmarks
-    rank = max(1, learner.budget // 10) if learner.rank is None else learner.rank
+    columns = max(1, learner.budget // 2 // learner.blocks) * learner.blocks
+    sketch = columns if learner.sketch is None else learner.sketch
+    landmarks = min(2 * sketch, buffer) if learner.landmarks is None else learner.landmarks
+    rank = sketch if learner.rank is None else learner.rank
     return buffer, sketch, landmarks, rank
 
 
@@ -112,6 +114,14 @@ def built(learner: Learner, K: Array, points: list[int], a: list[float]) -> tupl
     """The first map, and the weights that come closest to f of stage 1 on the points."""
     phi = mapped(learner, K, points, sketch(learner, K, points))
     return phi, fitted(K[np.ix_(points, phi.landmarks)] @ phi.Z, K[np.ix_(points, points)] @ a)
+
+
+def carried(K: Array, new: Map, phi: Map, w: Array) -> Array:
+    """The weights that come closest to the old f on the landmarks of the new map."""
+    coef = np.zeros(len(new.landmarks))
+    coef[: len(phi.landmarks)] = phi.Z @ w
+    K_LL = K[np.ix_(new.landmarks, new.landmarks)]
+    return fitted(K_LL @ new.Z, K_LL @ coef)
 
 
 def due(learner: Learner, t: int, updates: int) -> bool:

@@ -13,7 +13,7 @@ Kivinen, Smola & Williamson (2004), Online learning with kernels, IEEE Transacti
 ...     learner = onkel.NORMA(loss=loss)
 ...     print(int(np.sum(onkel.measure.mistakes(learner.learn(learner.init(dim=2), X, y), y))))
 29
-59
+53
 11
 """
 
@@ -41,7 +41,8 @@ class NORMA(ExpansionLearner[State]):
     loss    The loss that is minimised, such as Logistic() for probabilities, Hinge() for labels ±1, Square() for numbers.
             Default: Hinge().
     step    η > 0, the size of a gradient step. A larger one learns faster and follows noise more. Default: 0.2.
-    lam     λ ≥ 0: in each step the function shrinks by the factor 1 − step · λ; with 0 it never shrinks. Default: 0.01.
+    lam     λ ≥ 0: in each step the function shrinks by the factor 1 − step · λ; with 0 it never shrinks. A row is
+            forgotten after about 1/(step · λ) rows. Default: 0.0001.
     budget  How many of the latest terms are kept; None: all, so memory grows. Default: None.
     """
 
@@ -54,7 +55,7 @@ class NORMA(ExpansionLearner[State]):
     kernel: Kernel = Gaussian()
     loss: Loss = Hinge()
     step: float = 0.2
-    lam: float = 0.01
+    lam: float = 1e-4
     budget: int | None = None
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})

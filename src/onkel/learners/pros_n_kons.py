@@ -13,7 +13,8 @@ A row costs O(m² + m·dim), and memory is O(m² + m·dim).
 Calandriello, Lazaric & Valko (2017), Efficient second-order online kernel learning with adaptive embedding, NeurIPS.
 Departs from the paper: the coordinates of an incremental Cholesky factor instead of an SVD at each change (they differ by a
 rotation); η is half of the loss's curvature, as in public code; a point already in the span (`onkel.dictionary.span`) adds no
-coordinate and causes no restart; `budget` limits the dictionary.
+coordinate and causes no restart; `budget` limits the dictionary. By default the function is kept (CON-KONS), because with restarts
+it can be worse than the more frequent label (`bench/defaults.py`).
 
 >>> X, y = onkel.data.rings(4000, seed=0)
 >>> for restart in True, False:
@@ -85,13 +86,13 @@ class ProsNKONS(KernelLearner[State]):
     dictionary  How points are chosen: Kors() by leverage scores, Uniform(rate) each row with probability rate. Default:
                 Kors().
     restart     True: the function starts again at 0 when a point is added, as the theory requires; False: the function is
-                kept (CON-KONS in the paper), which has lower losses in practice. Default: True.
+                kept (CON-KONS in the paper), which has lower losses in practice. Default: False.
     budget      The largest number of points; None: no limit. Default: 100.
     seed        The seed of the random draws: the same seed and stream give the same bits. Default: 0.
     """
 
     group: ClassVar[Group] = Group.POINTS
-    when: ClassVar[str] = "for other losses on points chosen from the stream; take restart=False"
+    when: ClassVar[str] = "for other losses on points chosen from the stream"
     cost: ClassVar[str] = "O(m²)"
     memory: ClassVar[str] = "O(m² + m·dim)"
     paper: ClassVar[str] = "Calandriello et al. 2017"
@@ -103,7 +104,7 @@ class ProsNKONS(KernelLearner[State]):
     curvature: float | None = None
     dimension: float = 1.0
     dictionary: Dictionary = Kors()
-    restart: bool = True
+    restart: bool = False
     budget: int | None = 100
     seed: int = 0
 

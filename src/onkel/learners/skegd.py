@@ -27,7 +27,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from onkel._types import Counts, Matrix, Vector
+from onkel._types import Counts, Vector
 from onkel._validate import config
 from onkel.errors import InputError
 from onkel.features.sketch import Sketch, in_lanes
@@ -37,7 +37,7 @@ from onkel.functions.support import Support
 from onkel.groups import Group
 from onkel.state import Counted, counter, memory
 from onkel.updates.gradient import check_step, follow, gradient_settings
-from onkel.updates.sketched_descent import SecondStage, SketchedDescent, least_squares
+from onkel.updates.sketched_descent import SecondStage, SketchedDescent, published
 
 
 @memory
@@ -59,21 +59,22 @@ class SkeGD(SketchedDescent[State]):
                        Default: Gaussian().
     loss               The loss that is minimised, such as Logistic() for probabilities, Hinge() for labels ±1, Square() for
                        numbers. Default: Hinge().
-    budget             B, from which the defaults of the sizes below follow. The cost of a row is proportional to it.
-                       Default: 100.
+    budget             B, from which the defaults of the sizes below follow. A larger one means fewer errors and a higher cost
+                       of a row. Default: 100.
     buffer             B̃, the number of points learnt in the first stage; None: 2B. Default: None.
-    sketch             s_p, the number of columns of the sketch; None: B. Default: None.
-    landmarks          s_m, the number of points whose kernel values with a row are computed; None: a fifth of `sketch`.
+    sketch             s_p, the number of columns of the sketch; None: B/2. Default: None.
+    landmarks          s_m, the number of points whose kernel values with a row are computed; None: 2 s_p, at most B̃.
                        Default: None.
-    rank               k, the number of coordinates of the second stage; None: a tenth of B. Default: None.
+    rank               k, the number of coordinates of the second stage; None: s_p. Default: None.
     period             ρ ≥ 1, the number of rounds between two updates of the map. Lower it if the stream changes fast.
                        Default: 1000.
     blocks             d ≥ 1, the number of nonzero entries of the sketch for each point. Default: 1.
     step               η > 0, the size of a gradient step in the first stage (of SkeGD in the second, too). Default: 0.2.
     max_updates        The largest number of updates of the map; after them the map stays fixed. Default: 100.
-    growing_landmarks  True: points that join may become landmarks too, so the cost of a row grows. Default: False.
+    growing_landmarks  True: points that join may become landmarks too, until there are s_p/2, so the cost of a row grows.
+                       Default: False.
     seed               The seed of the random draws: the same seed and stream give the same bits. Default: 0.
-    lam                λ ≥ 0: adds λw to each gradient. Default: 0.01.
+    lam                λ ≥ 0: adds λw to each gradient that is not 0. Default: 0.0.
     """
 
     group: ClassVar[Group] = Group.POINTS
@@ -82,11 +83,20 @@ class SkeGD(SketchedDescent[State]):
     memory: ClassVar[str] = "O(μ·dim + s² + sm)"
     paper: ClassVar[str] = "Zhang & Liao 2019"
 
-    lam: float = 0.01
+    lam: float = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_step(self)
+
+    @classmethod
+    def as_published(cls, rows: int) -> SkeGD:
+        """SkeGD as in Table 2 of FORKS (2023), for a stream of this many rows.
+
+        >>> onkel.SkeGD.as_published(1000).period
+        300
+        """
+        return cls(**published(rows), lam=0.01)
 
     def _init(self, dim: int, outputs: int) -> State:
         return State(support.with_room(dim, self._room or 0), self._sketching.init(dim), np.zeros(self._sketching.rank), dim=dim)
@@ -110,16 +120,11 @@ class _GradientStage(SecondStage[State]):
 
     of: SkeGD
 
+    forgets: ClassVar[bool] = False
     truncated: ClassVar[bool] = False
 
     def begin(self, state: State, weights: Vector) -> None:
         state.weights[:] = weights
-
-    def go_on(self, state: State, M: Matrix) -> None:
-        width = state.sketch.width
-        landmarks = np.ascontiguousarray(state.sketch.landmarks[:, :width].T)
-        K = self.of.kernel.values(landmarks, landmarks)
-        state.weights[:] = least_squares(K @ state.sketch.map[:, :width].T, K @ (state.weights @ M[:, :width]))
 
     def learn(self, state: State, block: RowBlock, due: int, scores: Vector) -> int:
         sketch, descent = state.sketch, gradient_settings(self.of.loss, self.of.step, self.of.lam)

@@ -5,14 +5,18 @@
                 every `period` rounds the row is scored, then joins the sketch, and is learnt in the new coordinates
 
 Each row that joins the sketch is stored, because the next row that joins needs its kernel value with each of them. After
-`max_updates` such rows the map φ no longer changes.
+`max_updates` such rows the map φ no longer changes. FORKS also resets its matrix in these rounds, and goes on
+doing so after the last update of the map.
+
+The default sizes have twice as many landmarks as the sketch has columns, and as many coordinates as columns. About as many
+landmarks as columns would be the worst choice: Φ_pm would be square and nearly singular, and Φ_pm⁺ and φ would become huge.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -48,7 +52,13 @@ K = TypeVar("K", bound=SketchedState)
 class SecondStage(ABC, Generic[K]):
     """How the weights w, in the coordinates of the map, are updated in stage 2."""
 
+    forgets: ClassVar[bool]  # whether a reset changes more than the map, so that resets go on when the map no longer changes
     truncated: ClassVar[bool]  # whether an update of the map updates the decomposition of the sketch, instead of computing it again
+
+    @property
+    def keeps(self) -> bool:
+        """Whether a reset keeps the function; otherwise w = 0 after it."""
+        return True
 
     @abstractmethod
     def learn(self, state: K, block: RowBlock, due: int, scores: Vector) -> int:
@@ -57,11 +67,7 @@ class SecondStage(ABC, Generic[K]):
 
     @abstractmethod
     def begin(self, state: K, weights: Vector) -> None:
-        """w ← `weights`, at the start of stage 2."""
-
-    @abstractmethod
-    def go_on(self, state: K, M: Matrix) -> None:
-        """Adapt w after an update of the map; M is the map before it."""
+        """w ← `weights`, at the start of stage 2 and after each reset. Nothing else that was learnt is kept."""
 
     @abstractmethod
     def weights(self, state: K) -> Vector:
@@ -77,19 +83,20 @@ class SketchedDescent(ExpansionLearner[K]):
                        Default: Gaussian().
     loss               The loss that is minimised, such as Logistic() for probabilities, Hinge() for labels ±1, Square() for
                        numbers. Default: Hinge().
-    budget             B, from which the defaults of the sizes below follow. The cost of a row is proportional to it.
-                       Default: 100.
+    budget             B, from which the defaults of the sizes below follow. A larger one means fewer errors and a
+                       higher cost of a row. Default: 100.
     buffer             B̃, the number of points learnt in the first stage; None: 2B. Default: None.
-    sketch             s_p, the number of columns of the sketch; None: B. Default: None.
-    landmarks          s_m, the number of points whose kernel values with a row are computed; None: a fifth of `sketch`.
-                       Default: None.
-    rank               k, the number of coordinates of the second stage; None: a tenth of B. Default: None.
+    sketch             s_p, the number of columns of the sketch; None: B/2. Default: None.
+    landmarks          s_m, the number of points whose kernel values with a row are computed; None: 2 s_p, at most B̃. Default:
+                       None.
+    rank               k, the number of coordinates of the second stage; None: s_p. Default: None.
     period             ρ ≥ 1, the number of rounds between two updates of the map. Lower it if the stream changes fast.
                        Default: 1000.
     blocks             d ≥ 1, the number of nonzero entries of the sketch for each point. Default: 1.
     step               η > 0, the size of a gradient step in the first stage (of SkeGD in the second, too). Default: 0.2.
     max_updates        The largest number of updates of the map; after them the map stays fixed. Default: 100.
-    growing_landmarks  True: points that join may become landmarks too, so the cost of a row grows. Default: False.
+    growing_landmarks  True: points that join may become landmarks too, until there are s_p/2, so the cost of a row grows. Default:
+                       False.
     seed               The seed of the random draws: the same seed and stream give the same bits. Default: 0.
     """
 
@@ -133,11 +140,12 @@ class SketchedDescent(ExpansionLearner[K]):
 
     @cached_property
     def _sketching(self) -> Sketching:
-        size = self.budget if self.sketch is None else self.sketch
+        half = max(1, self.budget // (2 * self.blocks)) * self.blocks  # S has `blocks` blocks of columns, all of one width
+        size = half if self.sketch is None else self.sketch
         return Sketching(
             size,
-            max(1, size // 5) if self.landmarks is None else self.landmarks,
-            max(1, self.budget // 10) if self.rank is None else self.rank,
+            min(2 * size, self._buffer) if self.landmarks is None else self.landmarks,
+            size if self.rank is None else self.rank,
             self.blocks,
             self.growing_landmarks,
             self.max_updates,
@@ -165,10 +173,10 @@ class SketchedDescent(ExpansionLearner[K]):
         if not self._is_built(state):
             return descend(block, state.support.compiled, gradient_settings(self.loss, self.step), self._buffer, True, scores)
         before = state.rows
-        due = self._due(state) if state.sketch.updates < self.max_updates else NEVER
+        due = self._due(state) if self._second.forgets or state.sketch.updates < self.max_updates else NEVER
         used = self._second.learn(state, block, due, scores)
         if before + np.count_nonzero(block.weight[:used]) > due != NEVER:
-            self._join(state, block, used - 1, due)
+            self._update(state, block, used - 1, due)
         return used
 
     def _due(self, state: K) -> int:
@@ -187,17 +195,31 @@ class SketchedDescent(ExpansionLearner[K]):
         self._second.begin(work, least_squares(Phi, K @ coef))
         vars(state).update(vars(work))
 
-    def _join(self, state: K, block: RowBlock, i: int, round: int) -> None:
-        """Let row i, which has been scored, join the sketch in this round, and learn it. This is done on a copy of the state, which
-        is stored in one step."""
+    def _update(self, state: K, block: RowBlock, i: int, round: int) -> None:
+        """Let row i, which has been scored, join the sketch in this round if points still may, and learn it. This is done on a copy
+        of the state, which is stored in one step."""
         row, x, own, work = slice(i, i + 1), block.X[i], float(block.own[i]), copied(state)
-        self._sketching.join(work.sketch, self.kernel, work.support.known, x, own, self._second.truncated)
-        add(work.support.compiled, x, own, 0.0, round)
-        self._second.go_on(work, state.sketch.map)
+        if work.sketch.updates < self.max_updates:
+            self._sketching.join(work.sketch, self.kernel, work.support.known, x, own, self._second.truncated)
+            add(work.support.compiled, x, own, 0.0, round)
+        self._second.begin(work, self._kept(state, work))
         kernel = support.source(self.kernel, block.X[row], self._points(work))
         alone = RowBlock(kernel, block.X[row], block.own[row], block.y[row], block.weight[row], work.learnt)
         self._second.learn(work, alone, NEVER, np.empty(1))
         vars(state).update(vars(work))
+
+    def _kept(self, before: K, after: K) -> Vector:
+        """The weights after a reset. A function that is kept has the same values on the landmarks, as far as the new map has such a
+        function."""
+        w = self._second.weights(before)
+        if not self._second.keeps:
+            return np.zeros(len(w))
+        if after.sketch.updates == before.sketch.updates:
+            return w
+        width = after.sketch.width
+        landmarks = np.ascontiguousarray(after.sketch.landmarks[:, :width].T)
+        K = self.kernel.values(landmarks, landmarks)
+        return least_squares(K @ after.sketch.map[:, :width].T, K @ (w @ before.sketch.map[:, :width]))
 
     def _function(self, state: K) -> Learnt | None:
         if not self._is_built(state):
@@ -220,6 +242,24 @@ class SketchedDescent(ExpansionLearner[K]):
         if state.sketch.updates == self.max_updates > 0:
             return [f"the map has had its {self.max_updates} updates and no longer changes (raise max_updates, or period)"]
         return []
+
+
+def published(rows: int) -> dict[str, Any]:
+    """The settings that FORKS (2023) states for FORKS and SkeGD on a stream of this many rows (section 5 and appendix H), with the
+    width of its code. For the sets of its Table 2, B is 50 up to 10,000 rows and 100 beyond."""
+    budget, period = 50 if rows <= 10_000 else 100, max(1, int(0.3 * rows))
+    return {
+        "kernel": Gaussian(width=50.0),
+        "loss": Hinge(),
+        "budget": budget,
+        "buffer": 2 * budget,
+        "sketch": budget,
+        "landmarks": budget // 5,
+        "rank": budget // 10,
+        "period": period,
+        "step": 0.2,
+        "max_updates": max(rows - 1, 0) // period,  # as many as there are
+    }
 
 
 def least_squares(Phi: Matrix, target: Vector) -> Vector:
