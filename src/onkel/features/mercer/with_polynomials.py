@@ -30,7 +30,7 @@ class WithPolynomials(Line):
     """The polynomials 1, x, …, x^degree, then the functions of another system, without its constant.
 
     system  A system of one column with a domain, such as Sine().
-    degree  The highest power, 0 to 20. Default: 0, the constant alone.
+    degree  The highest power, 0 to 20; 0 is the constant alone. Default: 0.
 
     >>> system = onkel.WithPolynomials(onkel.Periodic(domain=(0.0, 1.0), constant=False), degree=2)
     >>> learner = onkel.MercerProjection(system, count=15)
