@@ -298,12 +298,12 @@ def test_ctrl_c_keeps_a_checkpoint_and_says_how_to_go_on(
     monkeypatch.setattr(stream, "BLOCK", 500)
     learn, calls = Model.answer, []
 
-    def interrupted(self: Model, state: Any, rows: Any) -> Any:
+    def interrupted(self: Model, state: Any, rows: Any, *more: Any) -> Any:
         if len(rows) == 500:  # else it is the warm-up
             calls.append(rows)
         if len(calls) == 3:
             signal.raise_signal(signal.SIGINT)
-        return learn(self, state, rows)
+        return learn(self, state, rows, *more)
 
     monkeypatch.setattr(Model, "answer", interrupted)
     options = ("--target", "sold", "--missing", "mean", "--save", tmp_path / "m.onkel")

@@ -51,12 +51,12 @@ def test_classes_are_learnt_as_they_come_and_a_stopped_run_goes_on(
     monkeypatch.setattr(stream, "BLOCK", 200)
     learn, calls = Model.answer, []
 
-    def interrupted(self: Model, state: Any, rows: Any) -> Any:
+    def interrupted(self: Model, state: Any, rows: Any, *more: Any) -> Any:
         if len(rows) == 200:  # else it is the warm-up
             calls.append(rows)
         if len(calls) == 2:  # only two classes have come
             signal.raise_signal(signal.SIGINT)
-        return learn(self, state, rows)
+        return learn(self, state, rows, *more)
 
     options = ("--target", "kind", "--learner", learner)
     found = result(monkeypatch, capsys, file, *options, "--save", tmp_path / "whole.onkel")

@@ -279,7 +279,7 @@ def test_many_rows_for_river_are_the_rows_one_by_one() -> None:
     found = many.predict_proba_many(frame)
     assert found.columns.tolist() == ["high", "low"]
     assert found.iloc[3].to_dict() == pytest.approx(one.predict_proba_one(frame.iloc[3].to_dict()))
-    with pytest.raises(onkel.InputError, match="take many rows as a pandas DataFrame, got ndarray"):
+    with pytest.raises(onkel.InputError, match="many rows are a pandas DataFrame or a list of dicts, got ndarray"):
         many.learn_many(frame.to_numpy(), labels)
     with pytest.raises(NotImplementedError, match="Perceptron are no probabilities"):
         onkel.to_river(onkel.Perceptron()).predict_proba_one({"a": 1.0})

@@ -177,3 +177,18 @@ def test_a_function_that_has_just_started_anew_is_not_handed_out() -> None:
         model = onkel.Classifier(onkel.ProsNKONS(restart=restart)).fit(X, kinds)
         assert model.score(X, kinds) > 0.85
         model.model_.check(model.state_)
+
+
+@pytest.mark.parametrize(
+    "learner", [onkel.MercerProjection(), onkel.FunctionalSGD(), onkel.PassiveAggressive(onkel.Additive(onkel.Spline()))]
+)
+def test_fit_sets_open_domains_by_all_rows_so_that_few_rows_are_enough(learner: Any, tmp_path: Path) -> None:
+    """Otherwise the first 100 rows would score 0, and a fit on fewer rows would be a constant."""
+    x = np.random.default_rng(0).random(80)
+    y = np.where(x > 0.6, "right", np.where(x < 0.3, "left", "middle")) if "regression" not in learner.tasks else np.sin(6.0 * x)
+    made = onkel.Classifier if y.dtype.kind == "U" else onkel.Regressor
+    fitted = made(learner).fit(x[:, None], y)
+    assert fitted.score(x[:, None], y) > 0.7
+    assert not any("outside their domain" in note for note in fitted.notes_)
+    fitted.save(tmp_path / "m.onkel")
+    np.testing.assert_array_equal(made.load(tmp_path / "m.onkel").predict(x[:, None]), fitted.predict(x[:, None]))

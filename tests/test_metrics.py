@@ -255,10 +255,10 @@ def test_prequential_takes_the_same_metrics() -> None:
 @pytest.mark.parametrize(
     ("metrics", "labels", "said"),
     [
-        ((measure.RMSE(), measure.F1()), np.ones(30), "all of numbers or all of classes"),
-        ((), np.ones(30), "all of numbers or all of classes"),
-        ((measure.F1(),), np.arange(30.0), "labels -1 and 1, or one column for each class"),
-        ((measure.RMSE(),), np.ones((30, 2)), "one label for each row"),
+        ((measure.RMSE(), measure.F1()), np.ones(30), "for numbers .* for classes .* but not both"),
+        ((), np.ones(30), "cannot be computed together"),
+        ((measure.F1(),), np.arange(30.0), "need y of -1 and 1, or one column of 0 and 1 for each class"),
+        ((measure.RMSE(),), np.ones((30, 2)), "need one number to predict for each row"),
     ],
 )
 def test_metrics_that_do_not_fit_are_refused(metrics: Any, labels: Array, said: str) -> None:

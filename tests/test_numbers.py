@@ -36,13 +36,16 @@ BESIDE = "printed by the command beside it, on rows of the reader's or a set's"
 SETTING = "a setting, a name or a number of the paper"
 
 NO_RESULT: dict[str, dict[str, str]] = {
-    "papers/jezequel2019/README.md": {"02019402": SETTING, "1.6": TOGETHER, "16": "minutes"},
+    "papers/jezequel2019/README.md": {"02019402": SETTING, "1.6": TOGETHER, "16": "minutes", "1885": "printed by make test-full"},
     "papers/calandriello2017/README.md": {
         "01537799": SETTING,
         "1.1": TOGETHER,
         "1188": TOGETHER,
         "3638": "in the picture",
         "98": TOGETHER,
+        "2203": TOGETHER,
+        "1500": "rows of streams of a test",
+        "160": TOGETHER,
     },
     "papers/forks/README.md": {
         **dict.fromkeys(("12.6", "12.9", "32.8", "9.76"), TRIAL),
@@ -64,9 +67,11 @@ NO_RESULT: dict[str, dict[str, str]] = {
     "docs/index.md": {"2310": "rows of the set of make demo"},
     "docs/data.md": {
         **dict.fromkeys(("1250", "30.5", "2100"), SETTING),
-        **dict.fromkeys(("1.71", "81.6"), BESIDE),
+        **dict.fromkeys(("1.71", "2.48", "81.6"), BESIDE),
         **dict.fromkeys(("1313", "557", "24692"), "rows of a set"),
     },
+    "docs/serve.md": {"503": "a status of HTTP"},
+    "docs/sources.md": {"1460": "the number of a set at OpenML", "50482": "rows of a set"},
     "docs/promises.md": {"3.13": "a version"},
 }
 

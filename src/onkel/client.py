@@ -29,7 +29,7 @@ class Client:
 
     url       The address of the server, such as "http://127.0.0.1:8000".
     token     Its token; None: it asks for none. Default: None.
-    patience  For how many seconds a request is sent again if the server cannot be reached. Default: 30.
+    patience  For how many seconds a request is sent again if the server cannot be reached. Default: 30.0.
 
     >>> client = onkel.Client("http://127.0.0.1:8000")
     >>> client

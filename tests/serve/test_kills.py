@@ -91,6 +91,12 @@ def killed(folder: Path, kills: int, seed: int) -> None:
     print(f"{kills} kills, {len(logged) + 3 * len(alone.acknowledged):,} rows")
 
 
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clients try again at once, so that they meet a server that lives for half a second."""
+    monkeypatch.setattr("onkel.client.LONGEST_PAUSE", 0.05)
+
+
 def test_a_killed_server_loses_nothing_and_learns_nothing_twice(tmp_path: Path) -> None:
     killed(tmp_path, kills=3, seed=0)
 

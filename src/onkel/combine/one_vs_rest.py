@@ -127,6 +127,10 @@ class OneVsRest(Learner[State]):
     def _learnt(self, state: State) -> int:
         return int(self.learner._hooks._learnt(state.rest))
 
+    def _survey(self, state: State, X: Any, Y: Matrix, there: Any = None) -> None:
+        for part in (*state.parts, state.rest):
+            self.learner._hooks._survey(part, X, Y[:, :1], there)
+
     def _take_again(self, state: State, X: Matrix, Y: Matrix, weight: Vector, **more: Any) -> None:
         for part, labels in zip(state.parts, _first_negated(Y).T, strict=False):
             self.learner._hooks._take_again(part, X, labels[:, None].copy(), weight)

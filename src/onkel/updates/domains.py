@@ -2,7 +2,7 @@
 
 A domain may be left open (`domain=None`). Then the first rows score 0 and are stored. When there are FIRST_ROWS of them, the domain
 of each input is set to its range among these rows, and they are learnt in order. Later values outside a domain are clipped to it,
-and counted.
+and counted. If all rows are known before the first is learnt, as in `fit`, they set the domains (`survey`), and none is stored.
 
 A learner whose kernel has domains delegates its verbs to `OnDomains`. The state of `OnDomains` contains a state of the same
 learner, but with the domains written into its kernel. A learner with any other kernel delegates nothing.
@@ -81,12 +81,13 @@ class State(Generic[S]):
     waiting: FirstRows | None  # the buffer of first rows, if a domain is open
     outside: int = 0  # number of values outside their domain, in all rows learnt
     rows: int = 0  # rows learnt so far, including those in `waiting`
+    surveyed: bool = False  # whether the domains were set by all rows, before the first of them was learnt
     dim: int = 1
     outputs: int = 1
 
     @property
     def is_waiting(self) -> bool:
-        return self.waiting is not None and self.rows < FIRST_ROWS
+        return self.waiting is not None and self.rows < FIRST_ROWS and not self.surveyed
 
 
 @dataclass(frozen=True)
@@ -178,6 +179,16 @@ class OnDomains(Learner[State[S]], Generic[S]):
         _count(learner, state, first.X, first.weight, 0)
         state.waiting = first.dropped()
 
+    def _survey(self, state: State[S], X: Any, Y: Matrix, there: Any = None) -> None:
+        """Open domains are set by all rows that will be learnt; so no row has to be stored."""
+        if state.waiting is None or not len(X):
+            return
+        found = self._space.domains(X)
+        if state.surveyed:
+            found = np.column_stack([np.minimum(state.domains[:, 0], found[:, 0]), np.maximum(state.domains[:, 1], found[:, 1])])
+        state.domains, state.surveyed = found, True
+        state.inner = self.closed(state)._init(state.dim, state.outputs)
+
     def _score(self, state: State[S], X: Matrix, scores: Matrix, **common: Any) -> None:
         self.closed(state)._score(state.inner, X, scores, **common)
         if state.is_waiting:
@@ -197,7 +208,7 @@ class OnDomains(Learner[State[S]], Generic[S]):
 
     def _footprint(self, dim: int, outputs: int) -> int:
         waiting = first_rows.footprint(FIRST_ROWS, dim, outputs) if self._space.is_open else 0
-        return int(self.learner._footprint(dim, outputs) + waiting + 8 * (2 * self._space.domain_count(dim) + 4))
+        return int(self.learner._footprint(dim, outputs) + waiting + 8 * (2 * self._space.domain_count(dim) + 5))
 
     def _check(self, state: State[S]) -> None:
         learner, (low, high) = self.closed(state), state.domains.T

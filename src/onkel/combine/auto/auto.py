@@ -25,7 +25,7 @@ Gaillard & Rudi (2019), Efficient online learning with kernels for adversarial l
 ...     scores = model.learn(model.init(dim=10), X, y)
 ...     print(round(float(np.mean((scores - y)[1000:] ** 2)), 1))
 4.2
-1.9
+1.8
 """
 
 from __future__ import annotations
