@@ -180,7 +180,7 @@ def test_a_function_that_has_just_started_anew_is_not_handed_out() -> None:
 
 
 @pytest.mark.parametrize(
-    "learner", [onkel.MercerProjection(), onkel.FunctionalSGD(), onkel.PassiveAggressive(onkel.Additive(onkel.Spline()))]
+    "learner", [onkel.MercerProjection(), onkel.FunctionalSGD(), onkel.KONS(onkel.Additive(onkel.Spline()))]
 )
 def test_fit_sets_open_domains_by_all_rows_so_that_few_rows_are_enough(learner: Any, tmp_path: Path) -> None:
     """Otherwise the first 100 rows would score 0, and a fit on fewer rows would be a constant."""
