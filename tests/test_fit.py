@@ -180,15 +180,22 @@ def test_a_function_that_has_just_started_anew_is_not_handed_out() -> None:
 
 
 @pytest.mark.parametrize(
-    "learner", [onkel.MercerProjection(), onkel.FunctionalSGD(), onkel.KONS(onkel.Additive(onkel.Spline()))]
+    "fresh",
+    [
+        onkel.Regressor(onkel.MercerProjection()),
+        onkel.Regressor(onkel.FunctionalSGD()),
+        onkel.Classifier(onkel.MercerProjection()),
+        onkel.Classifier(onkel.KONS(onkel.Additive(onkel.Spline()))),  # one learner for each class
+    ],
 )
-def test_fit_sets_open_domains_by_all_rows_so_that_few_rows_are_enough(learner: Any, tmp_path: Path) -> None:
+def test_fit_sets_open_domains_by_all_rows_so_that_few_rows_are_enough(fresh: Any, tmp_path: Path) -> None:
     """Otherwise the first 100 rows would score 0, and a fit on fewer rows would be a constant."""
     x = np.random.default_rng(0).random(80)
-    y = np.where(x > 0.6, "right", np.where(x < 0.3, "left", "middle")) if "regression" not in learner.tasks else np.sin(6.0 * x)
-    made = onkel.Classifier if y.dtype.kind == "U" else onkel.Regressor
-    fitted = made(learner).fit(x[:, None], y)
+    is_classifier = isinstance(fresh, onkel.Classifier)
+    y = np.where(x > 0.6, "right", np.where(x < 0.3, "left", "middle")) if is_classifier else np.sin(6.0 * x)
+    fitted = fresh.fit(x[:, None], y)
     assert fitted.score(x[:, None], y) > 0.7
     assert not any("outside their domain" in note for note in fitted.notes_)
     fitted.save(tmp_path / "m.onkel")
-    np.testing.assert_array_equal(made.load(tmp_path / "m.onkel").predict(x[:, None]), fitted.predict(x[:, None]))
+    again = type(fresh).load(tmp_path / "m.onkel")
+    np.testing.assert_array_equal(again.predict(x[:, None]), fitted.predict(x[:, None]))
