@@ -27,7 +27,7 @@ again, each row has the labels just before it as earlier labels.
 from __future__ import annotations
 
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -37,6 +37,7 @@ from onkel._sparse import Rows
 from onkel._types import Counts, Matrix, Vector
 from onkel._validate import config, flag, whole
 from onkel.combine import scales
+from onkel.combine.scales import GappyRows
 from onkel.combine.wrapper import Wrapper, takes_sparse
 from onkel.errors import InputError
 from onkel.learners import PKAWV
@@ -53,19 +54,6 @@ TOO_FAR = f"y exceeds {LARGEST_NUMBER:g} times the deviation of its first labels
 FAR = 10.0  # labels that are more than this many deviations from the centre are counted
 
 There = NDArray[np.bool_]
-
-
-class GappyRows(NamedTuple):
-    X: Matrix
-    y: Matrix
-    weight: Vector
-    there: There
-    lagged: Matrix | None = None  # earlier labels for the learner; None: those just before each row
-
-    def part(self, start: int, stop: int) -> GappyRows:
-        now = slice(start, stop)
-        lagged = None if self.lagged is None else self.lagged[now]
-        return GappyRows(self.X[now], self.y[now], self.weight[now], self.there[now], lagged)
 
 
 @memory
@@ -189,7 +177,9 @@ class Scaled(Wrapper):
     def _survey(self, state: State, X: Any, Y: Matrix, there: ArrayLike | None = None) -> None:
         Z, ones = X, np.ones(len(Y))
         if not isinstance(X, Rows):
-            Z, state.known = scales.standardise(self.inputs, state.known, X, scales.present(there, X), ones)
+            present = scales.present(there, X)
+            state.known = scales.standardise(self.inputs, state.known, X, present, ones)[1]
+            Z = scales.standardise(self.inputs, state.known, X, present, no_weight(len(X)))[0]  # as they will be learnt
         if self.targets:
             squares = state.surveyed * (state.scale / self._stretch) ** 2
             known = np.stack([state.centre, squares, np.full(state.outputs, float(state.surveyed))])

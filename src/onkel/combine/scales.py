@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +17,21 @@ from onkel.one_row import Row, RowSteps
 
 There = NDArray[np.bool_]
 _ALL = np.ones((1, 1024), dtype=bool)  # the mask of a row without gaps; never written to
+
+
+class GappyRows(NamedTuple):
+    """Rows of which values may be missing."""
+
+    X: Matrix
+    y: Matrix
+    weight: Vector
+    there: There
+    lagged: Matrix | None = None  # earlier labels for the learner; None: those just before each row
+
+    def part(self, start: int, stop: int) -> GappyRows:
+        now = slice(start, stop)
+        lagged = None if self.lagged is None else self.lagged[now]
+        return GappyRows(self.X[now], self.y[now], self.weight[now], self.there[now], lagged)
 
 
 class Scales(Protocol):

@@ -29,8 +29,7 @@ Departs from the paper: the bounds, and their β, are those of its proofs (`onke
 (the scaled k̄_ii, −1/√η outside the bracket, and in Lemma 4 a ỹ without the factor z), and line 5 of Algorithms 1 and 3 has Σ b g
 for Σ b φ̄. The lemmas divide by g, which may be 0; the coefficients above do not. The draw that adds a point to A also adds it to
 KORS, with the weight 1/√p̃; the paper runs KORS with draws of its own, but its proof of Theorem 3 takes the points of both to be
-the same.
-`weighted=True` adds z/p̃ instead of z to A, which is unbiased (section 6).
+the same. `weighted=True` adds z/p̃ instead of z to A, which is unbiased (section 6).
 
 >>> X, y = onkel.data.rings(1000, seed=0)
 >>> for learner in onkel.KONS(loss=onkel.Logistic()), onkel.SketchedKONS(loss=onkel.Logistic()):

@@ -47,6 +47,9 @@ LARGEST_ARRAY_HEADER = 5_000  # characters
 FIXED_TOLERANCE = 1e-9  # allowed difference of an array that the config determines, relative to its largest entry
 
 
+Functions = dict[str, Callable[..., Any]] | None  # by name
+
+
 @dataclass
 class Extra:
     """What an estimator or a run saves with its model: plain values, and arrays of bools or finite numbers.
@@ -127,11 +130,7 @@ def _model(about: dict[str, Any], learner: Any, inner: Any, functions: dict[str,
     return model, state
 
 
-def unpack(
-    data: bytes,
-    kernels: dict[str, Callable[..., Any]] | None = None,
-    bases: dict[str, Callable[..., Any]] | None = None,
-) -> tuple[Any, Any]:
+def unpack(data: bytes, kernels: Functions = None, bases: Functions = None) -> tuple[Any, Any]:
     """(model, state) or (learner, state), as given to `pack`. The user's own kernels and bases must be passed again, by name.
 
     data      The bytes that `pack` made.
@@ -141,11 +140,7 @@ def unpack(
     return unpack_all(data, kernels, bases)[:2]
 
 
-def unpack_all(
-    data: bytes,
-    kernels: dict[str, Callable[..., Any]] | None = None,
-    bases: dict[str, Callable[..., Any]] | None = None,
-) -> tuple[Any, Any, Extra | None]:
+def unpack_all(data: bytes, kernels: Functions = None, bases: Functions = None) -> tuple[Any, Any, Extra | None]:
     """(model, state, extra) or (learner, state, extra): `unpack`, with the extra that was packed."""
     if not isinstance(data, bytes | bytearray | memoryview):
         raise InputError(f"unpack takes the bytes that pack made, got {type(data).__name__}; load reads a file")
