@@ -249,7 +249,9 @@ def against_inverting(verdicts: Verdicts, name: str, X: Array, y: Array) -> None
         entries = (f"{took[way] / took['onkel']:.1f}", f"{apart[way]:.1e}") if way in ways else ("", "")
         shown.add_row(description, f"{1e6 * took[way] / NUMPY_ROWS:,.1f}", *entries)
     console.print(shown, "")
-    verdicts.at_least(f"ProsNKONS, {name}: times faster than inverting", took["Inverting"] / took["onkel"], 35.0)  # 40 to 55, as the BLAS of NumPy is
+    verdicts.at_least(
+        f"ProsNKONS, {name}: times faster than inverting", took["Inverting"] / took["onkel"], 35.0
+    )  # 40 to 55, as the BLAS of NumPy is
     verdicts.at_most("ProsNKONS: largest difference of their scores", apart["Inverting"], 1e-9)
 
 
