@@ -259,7 +259,7 @@ class Scaled(Wrapper):
             notes.append(f"{far}; if the target has changed for good, start a new state")
         return notes
 
-    @property
+    @cached_property
     def _stretch(self) -> float:
         """The target's scale divided by its deviation."""
         return WITHIN_CLIP / (getattr(self.learner, "clip", None) or WITHIN_CLIP)

@@ -79,9 +79,9 @@ def with_names(header: Sequence[str]) -> list[str]:
     return [name if name.strip() else f"column {place}" for place, name in enumerate(header, 1)]
 
 
-def is_unnamed(field: str) -> bool:
-    """Whether a field of the header is no name: it is blank, or pandas wrote it in place of a blank."""
-    return not field.strip() or _OF_PANDAS.fullmatch(field) is not None
+def without_names(header: Sequence[str]) -> list[int]:
+    """The places of fields of the header that are no names: they are blank, or pandas wrote them in place of a blank."""
+    return [j for j, field in enumerate(header) if not field.strip() or _OF_PANDAS.fullmatch(field) is not None]
 
 
 def without_row_numbers(
@@ -89,7 +89,7 @@ def without_row_numbers(
 ) -> tuple[list[str], list[str]]:
     """The wanted columns without those that only count the rows, as pandas and R write them; and what to say of unnamed columns.
 
-    unnamed   the first cells of each column that has no name of its own (`is_unnamed`)
+    unnamed   the first cells of each column that has no name of its own (`without_names`)
     """
     asked = () if isinstance(wanted, AllBut | None) else wanted
     counts = [name for name in names if name in unnamed and name not in asked and _count(unnamed[name])]

@@ -25,13 +25,13 @@ from onkel.data.columns import (
     MISSING,
     check_declared,
     choose,
-    is_unnamed,
     number,
     recognised,
     remedy,
     sample_rows,
     shown,
     with_names,
+    without_names,
     without_row_numbers,
 )
 from onkel.data.csv_records import (
@@ -279,7 +279,7 @@ def open_csv(
     if not sample:
         raise FileError(f"{file} has a header but no rows; write the data again")
     whole = [record.fields for record in sample if len(record.fields) == len(known)]
-    unnamed = {name: [cells[j] for cells in whole] for j, name in enumerate(known) if is_unnamed(fields[j])}
+    unnamed = {known[j]: [cells[j] for cells in whole] for j in without_names(fields)}
     names, on_names = without_row_numbers(names, wanted, unnamed)
     there = set(names)
     cells = {name: [fields[j] for fields in whole] for j, name in enumerate(known) if name in there}

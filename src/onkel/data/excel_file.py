@@ -20,13 +20,13 @@ from onkel.data.columns import (
     MISSING,
     check_declared,
     choose,
-    is_unnamed,
     kinds_in,
     listed,
     mixed,
     number,
     sample_rows,
     with_names,
+    without_names,
     without_row_numbers,
 )
 from onkel.data.csv_records import Header, doubt
@@ -74,7 +74,7 @@ def open_sheet(
         raise FileError(f"{file}: the sheet has a header but no rows; choose another (--sheet NAME), or write the data again")
     doubts, known = doubt(fields) if named is True else [], with_names(fields)
     sample = {name: [row.cells[j] for row in rows[: sample_rows(len(known))]] for j, name in enumerate(known)}
-    nameless = [name for name, field in zip(known, fields, strict=True) if is_unnamed(field)]
+    nameless = [known[j] for j in without_names(fields)]
     unnamed = {name: ["" if cell is None else _as_text(cell) for cell in sample[name]] for name in nameless}
     names, on_names = without_row_numbers(choose(file, known, wanted, *doubts), wanted, unnamed)
     check_declared(file, kinds, known)

@@ -249,7 +249,7 @@ class Encoder:
         dropped = [counted(gappy, "row") + " dropped because a value was missing"] if gappy else []
         if state.unlabelled:
             dropped.append(counted(state.unlabelled, "row") + " dropped because the label was missing")
-        return shared + filled + dropped + notes_on_spare(state, self.spare)
+        return shared + filled + dropped + (notes_on_spare(state, self.spare) if state.late or state.crowded else [])
 
     @functools.cached_property
     def is_plain(self) -> bool:

@@ -173,9 +173,11 @@ def _rearranged(state: State, encoder: Encoder) -> Any:
 def _take(
     call: Call, state: State, encoder: Encoder, table: Table, weight: Vector | None, lagged: ArrayLike | None
 ) -> Scored:  # fmt: skip
-    table, inner = late.taking_late(encoder, table), _rearranged(state, encoder)
+    inner = _rearranged(state, encoder)
     encoded, labels, met = state.encoded.copy(), list(state.labels), len(state.labels)
-    late.admit(encoder, encoded)
+    if encoder.late:
+        table = late.taking_late(encoder, table)
+        late.admit(encoder, encoded)
     X, codes, kept = stream.encoded(encoder, encoded, state.target, labels, table)
     _refuse_large(encoder, state.target, table, codes, kept)
     after = {"encoder": encoder, "encoded": encoded, "labels": labels}
