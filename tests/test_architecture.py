@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from docs.generator import files
+
 pytestmark = pytest.mark.once
 
 ROOT = Path(__file__).parent.parent
@@ -66,3 +68,10 @@ def test_links_between_decisions_lead_somewhere() -> None:
     for page in (ROOT / "docs/decisions").glob("*.md"):
         for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
             assert target.startswith("http") or (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_list_of_files_is_that_of_their_first_sentences() -> None:
+    """If this fails: python -m docs.generator.files"""
+    assert files.PAGE.read_text() == files.page()
+    described = re.findall(r"^- `\w+\.py`: .+", files.page(), re.MULTILINE)
+    assert len(described) == sum(path.name != "__init__.py" for path in files.PACKAGE.rglob("*.py"))

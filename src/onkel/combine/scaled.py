@@ -116,8 +116,9 @@ class Scaled(Wrapper):
         return state.rows < self.first_rows and not state.surveyed
 
     def rearrange(self, state: State, dim: int, places: ArrayLike, until_now: ArrayLike | None = None) -> None:
-        """Add columns, so that there are `dim`: column j becomes column places[j]. The state is then exactly as if the new columns
-        had been there from the start, with the values `until_now`, (dim,): NaN is a missing value; None: all were missing."""
+        """Add columns until there are `dim`; the present column j becomes column places[j]. The state is then exactly as if the new
+        columns had been there from the start, and column i had had the value until_now[i] in every row so far (NaN: it was missing).
+        If `until_now`, (dim,), is None, all these values were missing."""
         with turn(self, state, True):
             vars(state).update(vars(self.rearranged(state, dim, places, until_now)))
 
