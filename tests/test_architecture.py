@@ -44,7 +44,7 @@ def exists(path: str, room: str) -> bool:
 
 def test_every_file_on_the_page_exists() -> None:
     wrong, found = [], 0
-    for line in PAGE.splitlines():
+    for line in PAGE.partition(files.BEGIN)[0].splitlines():
         rooms = [name for name in re.findall(r"\| `(\w+)` \|", line) if name in ROOMS]
         for path in re.findall(r"`([\w/]+\.py)`", line):
             found += 1

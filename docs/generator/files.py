@@ -1,4 +1,4 @@
-"""The list of all files in docs/architecture.md: `python -m docs.generator.files` writes it anew, from the first sentence of each file.
+"""The list of all files in docs/architecture.md: `python -m docs.generator.files` writes it, from each file's first sentence.
 
 A test compares the list with what this makes.
 """

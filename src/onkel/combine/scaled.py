@@ -117,8 +117,8 @@ class Scaled(Wrapper):
 
     def rearrange(self, state: State, dim: int, places: ArrayLike, until_now: ArrayLike | None = None) -> None:
         """Add columns until there are `dim`; the present column j becomes column places[j]. The state is then exactly as if the new
-        columns had been there from the start, and column i had had the value until_now[i] in every row so far (NaN: it was missing).
-        If `until_now`, (dim,), is None, all these values were missing."""
+        columns had been there from the start, and column i had had the value until_now[i] in every row so far (NaN: it was
+        missing). If `until_now`, (dim,), is None, all these values were missing."""
         with turn(self, state, True):
             vars(state).update(vars(self.rearranged(state, dim, places, until_now)))
 

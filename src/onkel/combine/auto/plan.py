@@ -13,7 +13,8 @@ products of two inputs, frequencies are the frequencies of random Fourier featur
             3 hats of each input of Z
     neighbours among the last 8,000 rows; six random trees that split early, and six that split late
     zooms, which are inactive at first: a family with 125 Gaussian frequencies of N, and one with 125 Laplacian frequencies of U,
-            both with frequencies of widths of their own, from half to twice the kernel's (spread=2); a family with μ = 0.8; six more trees
+            each frequency with a width of its own, from half to twice the kernel's (spread=2); a family with μ = 0.8; six more
+            trees
 
 If there are lags, each of these families has one more part, earlier labels, and so one more expert. Slow, month, week and day (and
 hour, the zoom with μ = 0.8) are names of the forgetting factor μ, not calendar periods.
