@@ -28,7 +28,12 @@ Written by `python -m papers.page` from the results that the scripts of [papers]
   times come out as shown.
 - **difference** is ours minus the published figure.
 - `make papers` repeats every script at a smaller size in about 15 minutes, and says which figures lie outside their range.
-  `make papers FULL=1` repeats everything, in about three hours. Scripts that read real data need `ONKEL_DATA=folder`.
+  `make papers FULL=1` repeats everything, in about three hours. Scripts that read real data need `ONKEL_DATA=folder`;
+  the reports say which, and how long each takes.
+- To check one figure, after `make setup`, in the top folder of the repository: `.venv/bin/python -m papers --full --out mine
+  zhang_simon2021.design` runs the script that stands above the table, without `papers.`, and writes into the folder `mine`.
+  `.venv/bin/python -m papers --check --out mine` then prints each of its figures beside the one stated here. (The command
+  above a table runs the script alone, and replaces the results that are stored in the repository.)
 - We had the texts of the papers without their pictures. A statement of the text is quoted where it has no number.
 """
 
@@ -95,7 +100,7 @@ def write(folder: Path) -> None:
 
 
 def compare(stored: Path, other: Path) -> int:
-    """Print the figures of another run that lie outside the stated range; 1 if there are any, else 0."""
+    """Print each figure of another run beside the stated one. 1 if one is outside the stated range, or if there is none, else 0."""
     known = {(line.script, line.place, line.what): line for _, of in papers(stored) for line in of}
     outside = seen = 0
     for line in (line for _, of in papers(other) for line in of):
@@ -103,10 +108,13 @@ def compare(stored: Path, other: Path) -> int:
         if stated is None or not line.quick:
             continue
         seen += 1
-        if not _within(line.ours.value, stated):
-            outside += 1
-            got = told(line.ours.value, line.form)
-            print(f"outside: {line.script}, {line.place}: {line.what}: {got}, stated {_ours(stated.ours, line.form)}")
+        is_outside = not _within(line.ours.value, stated)
+        outside += is_outside
+        got, verdict = told(line.ours.value, line.form), "OUTSIDE" if is_outside else "within"
+        print(f"{verdict}: {line.script}, {line.place}: {line.what}: {got}, stated {_ours(stated.ours, line.form)}")
+    if not seen:
+        print(f"there is nothing to compare in {other}; run scripts first, such as: python -m papers forks.table1 (see --help)")
+        return 1
     print(f"{seen} figures compared, {outside} outside their range")
     return min(outside, 1)
 
