@@ -4,7 +4,7 @@ BIN := .venv/bin
 SECONDS ?= 600
 SEED ?= 0
 
-.PHONY: help setup compiled wheel demo test test-compiled test-uncompiled test-full test-browser fuzz check bench bench-compare catalogue peers papers docs clean
+.PHONY: help setup compiled wheel demo report test test-compiled test-uncompiled test-full test-browser fuzz check bench bench-compare catalogue peers papers docs clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -30,6 +30,10 @@ wheel: setup  ## dist/onkel-*.whl and .tar.gz, with compiled code for every leve
 
 demo: setup  ## Auto beside River's forest and a linear model on a real stream: table, demo.png, and a page, demo.html
 	$(BIN)/python examples/demo.py
+
+report: setup  ## the report of a file of your own: make report FILE=prices.csv TARGET=price
+	@test -n "$(FILE)" -a -n "$(TARGET)" || { echo "name the file and the column to predict: make report FILE=prices.csv TARGET=price"; exit 1; }
+	$(BIN)/onkel report "$(FILE)" --target "$(TARGET)"
 
 test: test-compiled test-uncompiled  ## all tests, compiled and with the compiler off (minutes)
 
