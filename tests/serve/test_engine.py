@@ -145,6 +145,24 @@ def test_labels_that_come_later_are_learnt_with_the_labels_known_when_their_rows
     assert learnt_again(engine, served).pack() == engine.models["a"].version.pack()
 
 
+def test_a_defect_fails_its_own_request_and_the_engine_goes_on(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    served, usual = create(engine), Version.learn
+
+    def learnt(version: Version, rows: Any, lagged: Any = None) -> Any:
+        if any("defect" in row for row in rows):
+            raise RuntimeError("a defect")
+        return usual(version, rows, lagged)
+
+    monkeypatch.setattr(Version, "learn", learnt)
+    work: list[Work] = [LearnRows("a", ROWS[:5]), LearnRows("a", [{"defect": 1.0, "y": 1.0}]), LearnRows("a", ROWS[5:9])]
+    engine._do([*work])
+    assert [decoded(work[k].future.result(0)).sequence for k in (0, 2)] == [5, 9]
+    with pytest.raises(RuntimeError, match="a defect"):
+        work[1].future.result(0)
+    assert learn(engine, ROWS[9:20]).sequence == 20
+    assert learnt_again(engine, served).pack() == engine.models["a"].version.pack()
+
+
 def test_a_full_disk_refuses_and_nothing_is_learnt_until_there_is_room(engine: Engine) -> None:
     create(engine)
     learn(engine, ROWS[:20])

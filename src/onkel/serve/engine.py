@@ -19,7 +19,7 @@ import time
 from concurrent.futures import Future
 from typing import Any
 
-from onkel.errors import FileError, InputError
+from onkel.errors import FileError
 from onkel.serve.recovery import recovered
 from onkel.serve.served import Served, Unknown
 from onkel.serve.store import Full, Store
@@ -82,7 +82,7 @@ class Engine:
     def _run(self) -> None:
         try:
             self.models = recovered(self.store)
-        except (FileError, InputError) as error:
+        except Exception as error:  # whatever it is: nothing may be learnt on top of it
             self.failure = error
             return
         self.ready.set()
@@ -110,6 +110,12 @@ class Engine:
                 self.failure = error
             for one in work:
                 one.future.set_exception(error)
+        except Exception as error:  # a defect of ours: it must not end this thread, nor fail the requests of others
+            if len(work) > 1:
+                for one in work:
+                    self._do([one])
+                return None not in waiting
+            work[0].future.set_exception(error)
         else:
             self.models = transaction.models
             transaction.publish()
